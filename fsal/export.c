@@ -76,11 +76,23 @@ static void release(struct fsal_export *fsal_export)
 {
 	struct db_export *export = db_export_of(fsal_export);
 
+	size_keeper_forget(export);
 	unclaim_all_export_maps(fsal_export);
 	fsal_detach_export(fsal_export->fsal, &fsal_export->exports);
 	free_export_ops(fsal_export);
 	pthread_mutex_destroy(&export->update_lock);
+	gsh_free(export->path);
 	gsh_free(export);
+}
+
+static uint32_t fs_maxread(struct fsal_export *export)
+{
+	return atomic_load(&db_export_of(export)->size[SIZE_READ].cap);
+}
+
+static uint32_t fs_maxwrite(struct fsal_export *export)
+{
+	return atomic_load(&db_export_of(export)->size[SIZE_WRITE].cap);
 }
 
 static fsal_status_t get_fs_dynamic_info(struct fsal_export *export, struct fsal_obj_handle *obj,
@@ -89,7 +101,6 @@ static fsal_status_t get_fs_dynamic_info(struct fsal_export *export, struct fsal
 	struct statvfs st;
 	struct volume *volume = filesystem_volume(obj->fs);
 
-	(void)export;
 	if (volume == NULL)
 		return status_of(-EXDEV);
 	if (fstatvfs(volume_mount_fd(volume), &st) != 0)
@@ -100,6 +111,9 @@ static fsal_status_t get_fs_dynamic_info(struct fsal_export *export, struct fsal
 	info->total_files = st.f_files;
 	info->free_files = st.f_ffree;
 	info->avail_files = st.f_favail;
+	/* asked of the export's root, these become what was not set: export_sizes.h */
+	info->maxread = fs_maxread(export);
+	info->maxwrite = fs_maxwrite(export);
 	info->time_delta.tv_sec = 0;
 	info->time_delta.tv_nsec = FSAL_DEFAULT_TIME_DELTA_NSEC;
 	return status_of(0);
@@ -111,6 +125,8 @@ static void export_ops_init(struct export_ops *ops)
 	ops->lookup_path = db_lookup_path;
 	ops->wire_to_host = db_wire_to_host;
 	ops->create_handle = db_create_handle;
+	ops->fs_maxread = fs_maxread;
+	ops->fs_maxwrite = fs_maxwrite;
 	ops->get_fs_dynamic_info = get_fs_dynamic_info;
 	ops->get_write_verifier = db_get_write_verifier;
 	ops->alloc_state = db_alloc_state;
@@ -179,14 +195,18 @@ fsal_status_t db_create_export(struct fsal_module *module, void *node,
 	export_ops_init(&export->export.exp_ops);
 	export->export.fsal = module;
 	export->export.up_ops = up;
+	export->path = gsh_strdup(CTX_FULLPATH(op_ctx));
 	pthread_mutex_init(&export->update_lock, NULL);
 
 	rc = config_load_export(node, errors, false, &export->config);
+	if (rc == 0)
+		rc = export_sizes_create(export);
 	if (rc == 0)
 		rc = export_attach(export);
 	if (rc != 0) {
 		free_export_ops(&export->export);
 		pthread_mutex_destroy(&export->update_lock);
+		gsh_free(export->path);
 		gsh_free(export);
 		return status_of(rc);
 	}
@@ -230,6 +250,7 @@ fsal_status_t db_update_export(struct fsal_module *module, void *node,
 		report_changes(export, &export->config.options, &config.options);
 		export->config.options = config.options;
 		policy_set(export, &config.options);
+		export_sizes_update(export, node, errors);
 	}
 	pthread_mutex_unlock(&export->update_lock);
 	return status_of(0);

@@ -40,6 +40,7 @@
 #include "fsal_convert.h"
 #include "sal_data.h"
 
+#include "export_sizes.h"
 #include "file.h"
 #include "handle.h"
 #include "options.h"
@@ -72,7 +73,11 @@ struct db_export {
 	pthread_mutex_t update_lock; /* two updates can run at once (SIGHUP and D-Bus) */
 	struct export_config config; /* guarded by update_lock */
 	struct io_policy policy;     /* what I/O reads */
-	bool claim_reported;	     /* a line said why a filesystem could not be claimed */
+	char *path;
+	struct export_size size[SIZE_DIRECTIONS];
+	struct glist_head watched; /* keeper lock */
+	time_t watched_until;	   /* keeper lock; 0: not watched */
+	bool claim_reported;	   /* a line said why a filesystem could not be claimed */
 };
 
 /** Private data of a claimed fsal_filesystem. */
@@ -249,6 +254,9 @@ void open_ops_init(struct fsal_obj_ops *ops);
 /* io.c */
 void db_get_write_verifier(struct fsal_export *export, struct gsh_buffdesc *verifier);
 void io_ops_init(struct fsal_obj_ops *ops);
+
+/* dbus.c */
+void dbus_object_register(void);
 
 /* lock.c */
 void lock_ops_init(struct fsal_obj_ops *ops);

@@ -114,6 +114,8 @@ static fsal_status_t init_config(struct fsal_module *module, config_file_t file,
 		return fsalstat(ERR_FSAL_INVAL, 0);
 	if (table_create() != 0)
 		return fsalstat(ERR_FSAL_NOMEM, 0);
+	if (size_keeper_start() != 0)
+		return fsalstat(ERR_FSAL_NOMEM, 0);
 	clock_gettime(CLOCK_REALTIME, &now);
 	DROPBEHIND.boot_verifier = (uint64_t)now.tv_sec * 1000000000U + (uint64_t)now.tv_nsec;
 	DROPBEHIND.ready = true;
@@ -154,6 +156,7 @@ static MODULE_INIT void dropbehind_init(void)
 /* The core destroyed every object and export before: nothing refers to the table any more */
 static MODULE_FINI void dropbehind_fini(void)
 {
+	size_keeper_stop();
 	if (DROPBEHIND.files != NULL)
 		file_table_destroy(DROPBEHIND.files);
 	DROPBEHIND.files = NULL;

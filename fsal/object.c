@@ -298,6 +298,7 @@ fsal_status_t db_lookup_path(struct fsal_export *export, const char *path,
 			     struct fsal_obj_handle **ret_obj, struct fsal_attrlist *attrs)
 {
 	*ret_obj = NULL;
+	dbus_object_register();
 	return status_of(lookup_path(export, path, ret_obj, attrs));
 }
 

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 const struct option_spec option_specs[OPTION_COUNT] = {
 #define OPTION(key, kind, def, min, max, live, doc)                                                \
@@ -41,6 +42,64 @@ static void want_bytes(const struct option_spec *spec, char *buf, size_t size)
 	snprintf(buf, size, "%" PRIu64 "..%" PRIu64 " bytes, digits only", spec->min, spec->max);
 }
 
+static void want_count(const struct option_spec *spec, char *buf, size_t size)
+{
+	snprintf(buf, size, "%" PRIu64 "..%" PRIu64, spec->min, spec->max);
+}
+
+/* The words of Ganesha's own converter, config_parsing.c */
+static int parse_bool(const struct option_spec *spec, const char *text, uint64_t *ret_value)
+{
+	static const char *const words[2][3] = {
+		{ "false", "no", "off" },
+		{ "true", "yes", "on" },
+	};
+
+	(void)spec;
+	for (unsigned int i = 0; i < 6; i++) {
+		if (strcasecmp(text, words[i / 3][i % 3]) != 0)
+			continue;
+		*ret_value = i / 3;
+		return 0;
+	}
+	return -EINVAL;
+}
+
+static void format_bool(uint64_t value, char *buf, size_t size)
+{
+	snprintf(buf, size, "%s", value != 0 ? "true" : "false");
+}
+
+static void want_bool(const struct option_spec *spec, char *buf, size_t size)
+{
+	(void)spec;
+	snprintf(buf, size, "true or false");
+}
+
+static int parse_check(const struct option_spec *spec, const char *text, uint64_t *ret_value)
+{
+	enum socket_check check;
+	int rc = socket_check_parse(text, &check);
+
+	(void)spec;
+	if (rc == 0)
+		*ret_value = check;
+	return rc;
+}
+
+static void format_check(uint64_t value, char *buf, size_t size)
+{
+	snprintf(buf, size, "%s", socket_check_name((enum socket_check)value));
+}
+
+static void want_check(const struct option_spec *spec, char *buf, size_t size)
+{
+	(void)spec;
+	snprintf(buf, size, "one of %s, %s, %s, %s", socket_check_name(SOCKET_CHECK_WARN),
+		 socket_check_name(SOCKET_CHECK_CLAMP), socket_check_name(SOCKET_CHECK_REFUSE),
+		 socket_check_name(SOCKET_CHECK_OFF));
+}
+
 static int parse_mode(const struct option_spec *spec, const char *text, uint64_t *ret_value)
 {
 	enum io_mode mode;
@@ -73,6 +132,9 @@ static const struct {
 	void (*want)(const struct option_spec *spec, char *buf, size_t size);
 } kinds[] = {
 	[OPTION_KIND_MODE] = { parse_mode, format_mode, want_mode },
+	[OPTION_KIND_CHECK] = { parse_check, format_check, want_check },
+	[OPTION_KIND_BOOL] = { parse_bool, format_bool, want_bool },
+	[OPTION_KIND_COUNT] = { parse_number, format_number, want_count },
 	[OPTION_KIND_BYTES] = { parse_number, format_number, want_bytes },
 };
 

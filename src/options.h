@@ -11,6 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "sizes.h"
 #include "strategy.h"
 
 /** OPTION_Write_Mode, … : index into the arrays below. */
@@ -21,7 +22,13 @@ enum option_id {
 	OPTION_COUNT
 };
 
-enum option_kind { OPTION_KIND_MODE, OPTION_KIND_BYTES };
+enum option_kind {
+	OPTION_KIND_MODE,
+	OPTION_KIND_CHECK,
+	OPTION_KIND_BOOL,
+	OPTION_KIND_COUNT,
+	OPTION_KIND_BYTES,
+};
 
 struct option_spec {
 	const char *key;
@@ -40,7 +47,7 @@ struct option_texts {
 	char *text[OPTION_COUNT];
 };
 
-/** Values in force; those of kind MODE are an enum io_mode. */
+/** Values in force; those of kind MODE are an enum io_mode, of CHECK an enum socket_check. */
 struct option_values {
 	uint64_t value[OPTION_COUNT];
 };

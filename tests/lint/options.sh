@@ -18,14 +18,18 @@ list() {
 table() { grep -E '^    [A-Z][a-z]+_[A-Z][A-Za-z]* ' README || true; }
 
 check_row() {
-	local key=$1 kind=$2 default=$3 min=$4 max=$5 live=$6 row answer=yes
+	local key=$1 kind=$2 default=$3 min=$4 max=$5 live=$6 row range answer=yes
 	row=$(table | grep -E "^    $key " | head -n 1)
 	[ -n "$row" ] || { printf 'README has no row for the option %s\n' "$key"; return; }
 	[ "$live" = true ] || answer=no
 	[[ $row =~ [[:space:]]$answer ]] || printf 'README: %s: live is not "%s"\n' "$key" "$answer"
-	[ "$kind" = BYTES ] || return 0
-	[[ $row == *"$min..$max bytes ($default)"* ]] ||
-		printf 'README: %s: not "%s..%s bytes (%s)"\n' "$key" "$min" "$max" "$default"
+	case $kind in
+	BYTES) range="$min..$max bytes ($default)" ;;
+	COUNT) range="$min..$max ($default)" ;;
+	BOOL) range="true false ($default)" ;;
+	*) return 0 ;;
+	esac
+	[[ $row == *"$range"* ]] || printf 'README: %s: not "%s"\n' "$key" "$range"
 }
 
 check() {

@@ -5,19 +5,19 @@
  */
 #include "options.h"
 
-#include <CUnit/Basic.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "unit.h"
+
 static struct option_values defaults, values;
 static struct option_error error;
 
-static int setup(void)
+static void setup(void)
 {
 	options_defaults(&defaults);
-	return 0;
 }
 
 static void nothing_given_means_defaults(void)
@@ -83,8 +83,26 @@ static void check_mode(const struct option_spec *spec, char **slot, struct optio
 	}
 }
 
+/* Words of a kind, and what is close to one of them */
+static void check_words(const struct option_spec *spec, char **slot, struct option_texts *texts,
+			const char *const *words)
+{
+	char near_miss[32];
+
+	for (; *words != NULL; words++) {
+		CU_ASSERT_EQUAL(parse_at(slot, texts, *words), 0);
+		snprintf(near_miss, sizeof(near_miss), "%sx", *words);
+		CU_ASSERT_EQUAL(parse_at(slot, texts, near_miss), -EINVAL);
+		CU_ASSERT_STRING_EQUAL(error.key, spec->key);
+	}
+	CU_ASSERT_EQUAL(parse_at(slot, texts, ""), -EINVAL);
+	CU_ASSERT_EQUAL(parse_at(slot, texts, "2"), -EINVAL);
+}
+
 static void every_option_is_judged(void)
 {
+	static const char *const checks[] = { "Warn", "Clamp", "Refuse", "Off", "cLaMp", NULL };
+	static const char *const bools[] = { "true", "false", "Yes", "no", "on", "OFF", NULL };
 	struct option_texts texts = { 0 };
 
 	for (unsigned int i = 0; i < OPTION_COUNT; i++) {
@@ -92,6 +110,10 @@ static void every_option_is_judged(void)
 
 		if (spec->kind == OPTION_KIND_MODE)
 			check_mode(spec, &texts.text[i], &texts);
+		else if (spec->kind == OPTION_KIND_CHECK)
+			check_words(spec, &texts.text[i], &texts, checks);
+		else if (spec->kind == OPTION_KIND_BOOL)
+			check_words(spec, &texts.text[i], &texts, bools);
 		else
 			check_bytes(spec, &texts.text[i], &texts);
 		CU_ASSERT_FATAL(strlen(spec->doc) > 0);
@@ -145,7 +167,7 @@ static void a_difference_is_named_with_both_values(void)
 
 int main(void)
 {
-	CU_TestInfo tests[] = {
+	static CU_TestInfo tests[] = {
 		{ "nothing given means defaults", nothing_given_means_defaults },
 		{ "every option is judged", every_option_is_judged },
 		{ "a bad value changes nothing", a_bad_value_changes_nothing },
@@ -154,17 +176,6 @@ int main(void)
 		  a_difference_is_named_with_both_values },
 		CU_TEST_INFO_NULL,
 	};
-	CU_SuiteInfo suites[] = {
-		{ "options", setup, NULL, NULL, NULL, tests },
-		CU_SUITE_INFO_NULL,
-	};
-	unsigned int failures;
 
-	if (CU_initialize_registry() != CUE_SUCCESS || CU_register_suites(suites) != CUE_SUCCESS)
-		return 1;
-	CU_basic_set_mode(CU_BRM_VERBOSE);
-	CU_basic_run_tests();
-	failures = CU_get_number_of_failures();
-	CU_cleanup_registry();
-	return failures > 0 ? 1 : 0;
+	return unit_run("options", setup, tests);
 }
