@@ -191,6 +191,10 @@ static void tail_drop(struct file *file, struct tail *tail, int fd)
 		counter_add(&counters->windows_dropped, 1);
 		file_credit(file, range_len(tail->open.range[i]));
 	}
+	pthread_mutex_lock(&file->lock);
+	if (file->tracker != NULL)
+		window_settle(file->tracker);
+	pthread_mutex_unlock(&file->lock);
 }
 
 int file_commit(struct file *file, int fd)

@@ -385,6 +385,11 @@ unsigned int window_take_all(struct window_tracker *tracker, struct byte_range *
 	return sink.count;
 }
 
+void window_settle(struct window_tracker *tracker)
+{
+	memset(tracker->recent, 0, sizeof(tracker->recent));
+}
+
 static void truncate_windows(struct window_tracker *tracker, struct byte_range beyond)
 {
 	unsigned int i = 0;

@@ -142,6 +142,12 @@ unsigned int window_take_all(struct window_tracker *tracker, struct byte_range *
 			     unsigned int max);
 
 /**
+ * window_settle - all that was handed out has left the page cache: what is resident from now on
+ * belongs to somebody else, also in the windows handed out last.
+ */
+void window_settle(struct window_tracker *tracker);
+
+/**
  * window_truncate - the file now ends at @size: forget what lies beyond; at size 0 also forget that
  * the file was a stream. An append at the new end goes on with the stream.
  */

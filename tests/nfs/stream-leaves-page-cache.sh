@@ -159,6 +159,19 @@ hot_file_stays() {
 	done
 }
 
+# The same for a file that NFS itself has just written: what it dropped at COMMIT is gone, so what
+# is resident afterwards was brought in by others.
+own_file_in_use_stays() {
+	local left
+	on_mode Auto write used --size 48M
+	expect_below "cached after COMMIT" "$(cached "$EXPORT/Auto/used")" $((1 * mib))
+	cat "$EXPORT/Auto/used" >"$PG_DIR/null"
+	on_mode Auto write used --overwrite --size 48M --generation 2
+	left=$(cached "$EXPORT/Auto/used")
+	note "Auto/used rewritten: $((left / mib)) of 48 MiB are cached"
+	[ "$left" -ge $((44 * mib)) ] || fail "Auto/used was evicted"
+}
+
 cold_file() {
 	on_mode "$1" write "$2" --size "$3"
 	drop_cache "$EXPORT/$1/$2"
@@ -198,6 +211,7 @@ drops Range $((32 * mib)) "$gib"
 drops Small $((8 * mib)) $((512 * mib))
 small_files_stay
 hot_file_stays
+own_file_in_use_stays
 reads_leave Auto "$gib"
 reads_leave Range $((256 * mib))
 reads_keep_what_others_read

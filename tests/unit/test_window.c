@@ -356,6 +356,18 @@ static void claim_is_true_for_one(void)
 	CU_ASSERT(window_claim(&tracker, 0)); /* long ago */
 }
 
+/* After COMMIT dropped everything, what is resident in the last windows is somebody else's */
+static void settled_windows_are_new(void)
+{
+	start(MIB);
+	write_all(0, 8 * MIB, MIB);
+	CU_ASSERT_FALSE(window_is_new(&tracker, 7 * MIB));
+	window_settle(&tracker);
+	CU_ASSERT(window_is_new(&tracker, 7 * MIB));
+	write_all(8 * MIB, 8 * MIB, MIB);
+	CU_ASSERT_FALSE(window_is_new(&tracker, 15 * MIB));
+}
+
 static void little_room_defers(void)
 {
 	struct byte_range one;
@@ -444,6 +456,7 @@ int main(void)
 		{ "oldest gives way", oldest_gives_way },
 		{ "kept window is left out", kept_window_is_left_out },
 		{ "claim is true for one", claim_is_true_for_one },
+		{ "settled windows are new", settled_windows_are_new },
 		{ "little room defers", little_room_defers },
 		{ "truncate forgets what lies beyond", truncate_forgets_what_lies_beyond },
 		{ "truncate to zero starts again", truncate_to_zero_starts_again },
